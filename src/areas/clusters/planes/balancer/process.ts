@@ -87,17 +87,20 @@ export class ProgramBeside implements BalancerProcess {
   }
 
   async ask(request: Request): Promise<ServingProblems> {
-    if (this.#isEnding && request.act === 'serve') await this.#running;
     clearTimeout(this.#idle);
     this.#note(request);
     if (request.act === 'serve') {
+      while (this.#isEnding) await this.#running;
+      // What was closed meanwhile is not served.
+      if (!this.#served.has(`${request.cluster.id} ${request.service.uid}`)) return {};
       if (!this.#stopping.signal.aborted) this.#running ??= this.#run();
       if (!this.#child) throw new Error('the program that accepts its connections is being started again');
     }
+    const child = this.#child;
     try {
-      return this.#child ? await this.#send(request) : {};
+      return child ? await this.#send(request) : {};
     } catch (error) {
-      if (request.act === 'serve' || this.#child) throw error;
+      if (request.act === 'serve' || this.#child === child) throw error;
       return {}; // it ended, and the next one does not begin with this
     } finally {
       this.#leave(request);
@@ -117,11 +120,12 @@ export class ProgramBeside implements BalancerProcess {
   #note(request: Request): void {
     if (request.act === 'serve' || request.act === 'set nodes') {
       const { cluster } = request;
-      this.#clusters.set(cluster.id, cluster);
       const uid = request.act === 'serve' ? request.service.uid : request.uid;
       const known = this.#served.get(`${cluster.id} ${uid}`)?.service;
       const service = request.act === 'serve' ? request.service : known && { ...known, nodes: request.nodes };
-      if (service) this.#served.set(`${cluster.id} ${uid}`, { cluster: cluster.id, service });
+      if (!service) return;
+      this.#clusters.set(cluster.id, cluster);
+      this.#served.set(`${cluster.id} ${uid}`, { cluster: cluster.id, service });
     } else if (request.act === 'close') this.#served.delete(`${request.cluster} ${request.uid}`);
     else
       for (const [key, { cluster }] of this.#served) if (request.act === 'drain' || cluster === request.cluster) this.#served.delete(key);
@@ -132,6 +136,7 @@ export class ProgramBeside implements BalancerProcess {
     if (request.act === 'close') this.#kept.releaseService(request.cluster, request.uid);
     else if (request.act === 'drain') this.#kept.releaseAll();
     else if (request.act === 'close all') {
+      if ([...this.#served.values()].some(({ cluster }) => cluster === request.cluster)) return; // it was opened again
       this.#kept.releaseCluster(request.cluster);
       this.#clusters.delete(request.cluster);
       this.#before.delete(request.cluster);
@@ -171,7 +176,7 @@ export class ProgramBeside implements BalancerProcess {
     for (let isAgain = false; !signal.aborted && (this.#served.size > 0 || !isAgain); isAgain = true) {
       const began = performance.now();
       const ended = await this.#runOnce(isAgain);
-      if (signal.aborted || (this.#isEnding && this.#served.size === 0)) break;
+      if (signal.aborted || this.#isEnding) break;
       this.#parts.log.error(
         { ...ended },
         'the balancer program ended, and its connections are cut; it is started again if there is something to serve',

@@ -113,7 +113,7 @@ const services = makeServices({ log, sockets, dial });
 /** The last request of each cluster: they are carried out one after the other. */
 const turns = new Map<string, Promise<unknown>>();
 
-function inTurn(request: Request): Promise<ServingProblems | undefined> {
+async function inTurn(request: Request): Promise<ServingProblems | undefined> {
   if (request.act === 'drain') return act(request);
   const cluster = typeof request.cluster === 'string' ? request.cluster : request.cluster.id;
   const done = (turns.get(cluster) ?? Promise.resolve()).then(() => act(request));
