@@ -84,7 +84,7 @@ async function signIn(mediation) {
     // The person's password manager forgets a passkey that was removed here.
     if (error.code === 'passkey_unknown')
       PublicKeyCredential.signalUnknownCredential?.({ rpId: publicKey.rpId, credentialId: credential.id }).catch(() => {});
-    throw Object.assign(error, { wasChosen: true });
+    throw Object.assign(error, { mayRestart: !signal.aborted }); // not over a ceremony that the person has begun meanwhile
   }
 }
 
@@ -100,7 +100,7 @@ async function autofill() {
     await signIn(isAvailable ? 'conditional' : 'shown');
   } catch (error) {
     if (error.isTold) sayError(error); // the browser's own refusals are for a person who asked for something
-    if (error.wasChosen && restartsLeft-- > 0) autofill();
+    if (error.mayRestart && restartsLeft-- > 0) autofill();
   }
 }
 

@@ -105,7 +105,7 @@ test('hostile input is refused and nothing of it is stored', async (t) => {
     const [taken] = stored.splice(0);
     const [head] = taken!.bytes.toString().split('\r\n\r\n') as [string];
     assert.equal(taken!.idempotencyKey, 'k-1');
-    assert.doesNotMatch(head, /bcc|mallory|return-path|idempotency/i);
+    assert.doesNotMatch(head, /^(bcc|return-path|x-idempotency-key):|mallory/im);
     assert.match(head, /^X-Kept: 1\r$/m);
     assert.match(head, /^Message-ID: <[\w-]+@example\.com>\r$/m);
     assert.match(head, /^Date: \w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d \+0000$/m);
