@@ -145,7 +145,7 @@ export class ProgramBeside implements BalancerProcess {
 
   #endWhenIdle(): void {
     clearTimeout(this.#idle);
-    if (this.#served.size > 0) return;
+    if (this.#served.size > 0 || this.#waiting.size > 0) return; // an answer may be a long drain
     this.#idle = setTimeout(() => this.#served.size === 0 && this.#endChild(), idleMs).unref();
   }
 
@@ -240,6 +240,7 @@ export class ProgramBeside implements BalancerProcess {
       this.#parts.log.warn({ err: failed.reason }, 'a load balancer could not be served again; the next look at its cluster does');
     // Ports that were given up while no program ran.
     else if (child === this.#child) this.#kept.releaseUnclaimed();
+    this.#endWhenIdle();
   }
 
   #take(child: ChildProcess, message: FromProgram, handle: SocketHandle | undefined): void {

@@ -89,3 +89,23 @@ test('a larger tier has its effect on a Service whose nodes alone are told', asy
   await cluster.setNodes('u', nodes);
   assert.match(await talk(address, 8_160), /hello$/);
 });
+
+test('a Service that is closed while it waits for an idle program to end is not served, and the next one is', async (t) => {
+  await nodeServer(t, nodeAddress(30), nodePort);
+  const { cluster } = balancersAlone(t, {});
+  assert.deepEqual(await cluster.serve(service), {});
+  const [pid] = await balancerPrograms(process.pid);
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  await cluster.close('u');
+  process.kill(pid!, 'SIGSTOP'); // it is told to end, and does so once the rest was asked
+  t.mock.timers.tick(60_000);
+  const [served, closed] = [cluster.serve(service), cluster.close('u')];
+  process.kill(pid!, 'SIGCONT');
+  assert.deepEqual(await served, {});
+  await closed;
+  t.mock.timers.reset();
+  assert.ok(await isRefused(8_160));
+  assert.deepEqual(await balancerPrograms(process.pid), []);
+  assert.deepEqual(await cluster.serve(service), {});
+  assert.match(await talk(address, 8_160), /hello$/);
+});
