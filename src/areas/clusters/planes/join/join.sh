@@ -3,14 +3,14 @@
 # has a mesh and this machine has WireGuard, the node's address is in the mesh, and a small service follows its peers.
 # `--mesh` puts a node into the mesh that is in the cluster already.
 set -eu
-server='' token='' token_file='' ca_hash='' dry_run='' node='' only_mesh=''
+server='' token='' token_file='' ca_hash='' dry_run='' node='' named='' only_mesh=''
 while [ $# -gt 0 ]; do
   case "$1" in
     --server) server=$2; shift 2 ;;
     --token) token=$2; shift 2 ;;
     --token-file) token_file=$2; shift 2 ;;
     --ca-cert-hash) ca_hash=$2; shift 2 ;;
-    --node-name) node=$2; shift 2 ;;
+    --node-name) node=$2 named=1; shift 2 ;;
     --print) dry_run=1; shift ;;
     --mesh) only_mesh=1; shift ;;
     *) echo "join.sh: unknown argument $1" >&2; exit 2 ;;
@@ -114,7 +114,7 @@ if [ "$answered_hash" != "$ca_hash" ]; then
   exit 1
 fi
 if [ -n "$dry_run" ]; then
-  echo "kubeadm join $endpoint --token $join_token --discovery-token-ca-cert-hash $ca_hash"
+  echo "kubeadm join $endpoint --token $join_token --discovery-token-ca-cert-hash $ca_hash${named:+ --node-name $node}"
   exit 0
 fi
 address=$(printf '%s' "$answer" | sed -n 's/.*"mesh":{"address":"\([0-9./]*\)".*/\1/p')
@@ -125,5 +125,5 @@ if [ -n "$address" ]; then
   set_node_ip "${address%/*}"
 fi
 # With a key the join token is good for this name alone.
-if [ $# -gt 0 ]; then set -- --node-name "$node"; fi
+if [ $# -gt 0 ] || [ -n "$named" ]; then set -- --node-name "$node"; fi
 exec kubeadm join "$endpoint" --token "$join_token" --discovery-token-ca-cert-hash "$ca_hash" "$@"
