@@ -3,7 +3,7 @@ import type { InnerKeys, Pair, Pki } from '../../../drivers/keys.ts';
 import type { App } from '../../../kernel/app.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
 import { lifetimes, renewAfter } from '../rules/lifetimes.ts';
-import { apiAddress } from '../rules/networks.ts';
+import { apiHosts } from '../rules/networks.ts';
 import * as store from '../store/pki.ts';
 import { makeInnerKeys } from './inner-keys.ts';
 import { makeAuthority, makeLeaf, newKey } from './issue.ts';
@@ -105,11 +105,8 @@ export async function renewPki(
 /** kubeadm's name for it. */
 const authorityName = 'kubernetes';
 
-/** In-cluster names of the API, and the address by which pods reach it. */
-const innerHosts = ['kubernetes', 'kubernetes.default', 'kubernetes.default.svc', 'kubernetes.default.svc.cluster.local', apiAddress];
-
 const makeServing = (ca: Pair, hosts: readonly string[]): Pair =>
   makeLeaf(
     { ...ca, commonName: authorityName },
-    { subject: { commonName: 'kube-apiserver' }, usage: 'server', hosts: [...innerHosts, ...hosts] },
+    { subject: { commonName: 'kube-apiserver' }, usage: 'server', hosts: [...apiHosts, ...hosts] },
   );

@@ -1,3 +1,6 @@
+import { isIP } from 'node:net';
+import { apiHosts } from './networks.ts';
+
 /** A certificate request: its Kubernetes fields and those of its PKCS #10. */
 export interface CertificateRequest {
   signer: string;
@@ -95,8 +98,20 @@ function hasUsages({ usages }: CertificateRequest, own: string): boolean {
   return usages.every((usage) => wanted.has(usage) || usage === 'key encipherment') && [...wanted].every((usage) => usages.includes(usage));
 }
 
-/** Names that no node may serve under, whatever addresses it reports: loopback, link-local, multicast and the like. */
-const shared = /^(localhost|127\.|0\.|169\.254\.|22[4-9]\.|23\d\.|::1?$|fe[89ab]|ff)/i;
+/** Names that no node may serve under, whatever addresses it reports: loopback, link-local, multicast, wildcards and the like. */
+const shared = /^(\*|::ffff:|localhost|127\.|0\.|169\.254\.|22[4-9]\.|23\d\.|::1?$|fe[89ab]|ff)/i;
+
+/** Names of Services, and addresses in their range (10.96.0.0/12), which no node has. */
+const ofServices = /(^|\.)svc(\.cluster\.local)?\.?$|^10\.(9[6-9]|10\d|11[01])\./i;
+
+/**
+ * Names under which clients look for the cluster's API: with a certificate for one, a node could pose as it. An address of the endpoint is
+ * not among them, because a machine may be the server and a node at once.
+ */
+export const namesOfApi = (names: readonly string[], hosts: readonly string[]): string[] => {
+  const taken = new Set([...apiHosts, ...hosts.filter((host) => isIP(host) === 0)].map((each) => each.toLowerCase()));
+  return names.filter((name) => taken.has(name.toLowerCase().replace(/\.$/, '')) || ofServices.test(name));
+};
 
 /** The names that are not the node's own. */
 export const namesNotOwned = (names: readonly string[], own: readonly string[]): string[] => {

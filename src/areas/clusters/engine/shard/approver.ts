@@ -2,12 +2,13 @@ import type { ControlPlane } from '../../../../drivers/driver.ts';
 import type { App } from '../../../../kernel/app.ts';
 import { findNode, listNodes } from '../../clients/tenant/nodes.ts';
 import { decideRequest, isDecided, readRequest, requestsPath, type SigningRequest } from '../../clients/tenant/requests.ts';
-import { judgeRequest, maxPerCluster, namesNotOwned, refuseMore, type Verdict } from '../../rules/requests.ts';
+import { judgeRequest, maxPerCluster, namesNotOwned, namesOfApi, refuseMore, type Verdict } from '../../rules/requests.ts';
 import { tierOf } from '../../rules/tiers.ts';
 import type { ClusterRow } from '../../store/clusters.ts';
 import { confirmPeer, meshAddressesOfOthers } from '../../store/mesh.ts';
 import { countCertificates } from '../../store/nodes.ts';
 import { takeJoinToken } from '../../store/tokens.ts';
+import { clusterAddressOf } from '../cluster-address.ts';
 import { certificateOf, recordCertificates } from '../nodes.ts';
 import { readPkcs10 } from './pkcs10.ts';
 
@@ -137,7 +138,8 @@ async function refuseJudged(
   if (judged.is === 'renewal') return undefined;
   const node = await findNode(work.plane.ask, judged.node);
   const ofOthers = await work.app.db.read((tx) => meshAddressesOfOthers(tx, work.cluster().id, judged.node, judged.names));
-  const foreign = [...new Set([...namesNotOwned(judged.names, node ? [node.name, ...node.addresses] : []), ...ofOthers])];
+  const ofApi = namesOfApi(judged.names, clusterAddressOf(work.app, work.cluster()).hosts);
+  const foreign = [...new Set([...namesNotOwned(judged.names, node ? [node.name, ...node.addresses] : []), ...ofOthers, ...ofApi])];
   return foreign.length
     ? { reason: 'NamesOfOthers', message: `not among the node’s own names and addresses: ${foreign.join(', ')}` }
     : undefined;

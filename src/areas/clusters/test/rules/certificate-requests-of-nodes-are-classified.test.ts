@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { bootstrapTokenFrom, signDetached, tokenText } from '../../rules/bootstrap-token.ts';
-import { type CertificateRequest, judgeRequest, namesNotOwned } from '../../rules/requests.ts';
+import { type CertificateRequest, judgeRequest, namesNotOwned, namesOfApi } from '../../rules/requests.ts';
 
 const joining: CertificateRequest = {
   signer: 'kubernetes.io/kube-apiserver-client-kubelet',
@@ -65,6 +65,21 @@ test('a serving certificate names only the node’s own addresses, and none that
     '::1',
     'localhost',
   ]);
+  for (const wide of ['*.example.com', '::ffff:10.96.0.1']) assert.deepEqual(namesNotOwned([wide], [wide]), [wide]);
+});
+
+test('no serving certificate names what clients look for the API under', () => {
+  const hosts = ['prod-1234abcd.k8s.example.com', '192.0.2.7', 'localhost'];
+  const posing = [
+    'PROD-1234abcd.k8s.example.com',
+    'prod-1234abcd.k8s.example.com.',
+    'kubernetes',
+    'kubernetes.default',
+    'kubernetes.default.svc',
+  ];
+  const inside = ['kubernetes.default.svc.cluster.local', 'web.shop.svc', '10.96.0.1', '10.111.255.254'];
+  assert.deepEqual(namesOfApi([...posing, ...inside], hosts), [...posing, ...inside]);
+  assert.deepEqual(namesOfApi(['worker-1', 'worker-1.example.com', '10.1.2.3', '10.112.0.1', '192.0.2.7'], hosts), []);
 });
 
 test('bootstrap tokens have Kubernetes’ form, and their signature is the one that kubeadm computes', () => {
