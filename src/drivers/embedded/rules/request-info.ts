@@ -34,7 +34,11 @@ export function parseRequestInfo(method: string, url: string): RequestInfo {
   return { ...plain, ...place, verb: chooseVerb(place, verbs, wantsWatch) };
 }
 
+/** To decode it costs more than to read it, and strangers may send one. Selectors of Kubernetes' clients have some hundred characters. */
+const maxUrlLength = 8_192;
+
 function splitUrl(url: string): Pick<RequestInfo, 'path' | 'query'> {
+  if (url.length > maxUrlLength) throw new ApiError(414, 'RequestURITooLong', `the URL is longer than ${maxUrlLength} characters`);
   const mark = url.indexOf('?');
   if (mark < 0) return { path: url, query: new URLSearchParams() };
   return { path: url.slice(0, mark), query: new URLSearchParams(url.slice(mark + 1)) };

@@ -83,12 +83,17 @@ const limitFor = ({ kind }: WriteEstimate, maxBytes: number): number => limitFac
 /** Reserves room for a write. Throws when the store has none; otherwise `measured` rejects if a new measurement shows that it has none.
  *  Without `measured` there is certainly room. `release` is called with the response. */
 export function admit(capacity: Capacity, write: WriteEstimate): { release: () => void; measured: Promise<void> | undefined } {
+  checkRoom(capacity, write);
   const limit = limitFor(write, capacity.maxBytes());
-  if (capacity.usedBytes() > limit) throw storeFull(capacity);
   const fits = !capacity.mayExceed(limit, write.bytes);
   const ahead = capacity.pendingNewBytes();
   const release = capacity.reserve(write);
   return { release, measured: fits ? undefined : capacity.refresh().then(() => checkCapacity(capacity, write, limit, ahead)) };
+}
+
+/** Throws when the store has no room, as last measured. Reserves nothing. */
+export function checkRoom(capacity: Capacity, write: WriteEstimate): void {
+  if (capacity.usedBytes() > limitFor(write, capacity.maxBytes())) throw storeFull(capacity);
 }
 
 /** Of several concurrent creations, those pass that fit beside the ones admitted before them. */

@@ -1,18 +1,18 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
 import type { Writable } from 'node:stream';
 import { guarded } from '../../../kernel/faults/guarded.ts';
 import { discard } from '../../../kernel/http/discard.ts';
 import type { CertificateIdentity } from '../../driver.ts';
 import { ApiError, statusOf, tooMany, unauthorized, unavailableError } from '../../status.ts';
 import { type ApiserverRequest, dialServer } from '../clients/dial.ts';
-import { admit, type Capacity } from '../engine/capacity.ts';
+import { admit, checkRoom } from '../engine/capacity.ts';
 import type { ForwardContext } from '../engine/state.ts';
 import type { InflightRequest } from '../engine/target-pool.ts';
 import { framingOf, isLongRunning, mastersGroup, requestHeaders, responseHeaders } from '../rules/forwarding.ts';
-import { estimateWrite } from '../rules/write-size.ts';
+import { estimateWrite, type WriteEstimate } from '../rules/write-size.ts';
 
-/** A response that its caller does not read for this long is aborted; a request is sent to at most this many apiservers. */
-const limits = { unreadTimeoutMs: 30_000, maxAttempts: 3 };
+/** A response that its caller does not read for this long is aborted; a body that is announced begins in time; a request is sent to at most this many apiservers. */
+const limits = { unreadTimeoutMs: 30_000, firstByteMs: 10_000, maxAttempts: 3 };
 
 /** The headers and credential that tell an apiserver who the caller is. Throws for a caller that is refused. */
 export function identifyCaller(
@@ -43,11 +43,14 @@ export function forwardRequest(
     const framing = framingOf(request.rawHeaders);
     if (framing === 'chunks') caller.headers.push('Transfer-Encoding', 'chunked');
     const onwardRequest: ApiserverRequest = { ...caller, method: request.method ?? 'GET', path: request.url ?? '/' };
-    const endRequest = isLongRunning(onwardRequest.method, onwardRequest.path) ? () => {} : beginRequest(forwarding);
+    const isLong = isLongRunning(onwardRequest.method, onwardRequest.path);
+    const endRequest = isLong ? () => {} : beginRequest(forwarding);
     response.once('close', guarded('clusters.process.forward.close', response, endRequest));
-    const exchange: Exchange = { forwarding, request, response, onwardRequest, hasBody: framing !== 'none' };
-    const admitted = admitWrite(forwarding.capacity, request, response);
-    const waiting = joinWaits(forwarding.gate?.pass(), admitted);
+    const hasBody = framing !== 'none';
+    const write = estimateWrite(onwardRequest.method, onwardRequest.path, request.headers);
+    if (write) checkRoom(forwarding.capacity, write);
+    const exchange: Exchange = { forwarding, request, response, onwardRequest, isLong, hasBody, write };
+    const waiting = joinWaits(forwarding.gate?.pass(), write && !hasBody ? admitWrite(exchange, write) : undefined);
     if (!waiting) return void attemptTarget(exchange, 0);
     waiting.then(() => response.destroyed || attemptTarget(exchange, 0)).catch((error) => refuse(forwarding, request, response, error));
   } catch (error) {
@@ -62,10 +65,8 @@ function joinWaits(...waits: (Promise<void> | undefined)[]): Promise<unknown> | 
 }
 
 /** Undefined: the request may be forwarded at once. Throws, or rejects, when the store has no room for a write. */
-function admitWrite(capacity: Capacity, request: IncomingMessage, response: ServerResponse): Promise<void> | undefined {
-  const write = estimateWrite(request.method ?? '', request.url ?? '', request.headers);
-  if (!write) return undefined;
-  const { release, measured } = admit(capacity, write);
+function admitWrite({ forwarding, response }: Exchange, write: WriteEstimate): Promise<void> | undefined {
+  const { release, measured } = admit(forwarding.capacity, write);
   response.once('close', guarded('clusters.process.capacity.close', response, release));
   return measured;
 }
@@ -86,27 +87,37 @@ interface Exchange {
   request: IncomingMessage;
   response: ServerResponse;
   onwardRequest: ApiserverRequest;
+  isLong: boolean;
   /** A body that the headers do not announce is not sent. */
   hasBody: boolean;
+  write: WriteEstimate | undefined;
 }
 
 /** Nothing is sent until the connection is established and the body has begun, so until then another apiserver can be tried. */
 function attemptTarget(exchange: Exchange, attempt: number): void {
-  const { forwarding, request, response, onwardRequest } = exchange;
+  const { forwarding, request, response, onwardRequest, isLong } = exchange;
   const target = forwarding.pool.next();
   if (!target) return void holdUntilUsable(forwarding, request, response, () => attemptTarget(exchange, attempt));
-  const inflight: InflightRequest = { isLongRunning: isLongRunning(onwardRequest.method, onwardRequest.path) };
+  const inflight: InflightRequest = { isLongRunning: isLong };
   const done = forwarding.pool.begin(target, inflight);
   const onward = dialServer(target, onwardRequest);
   inflight.abort = () => onward.destroy();
   let isConnected = false;
   let isSent = false;
   let isAnswered = false;
+  let late: NodeJS.Timeout | undefined;
+  let stopBody = () => {};
   const sent = guarded('clusters.process.forward.sent', request, () => {
     isSent = true;
+    clearTimeout(late);
   });
   response.once('close', () => onward.destroy());
-  onward.once('close', guarded('clusters.process.forward.close', onward, done));
+  const leave = () => {
+    clearTimeout(late);
+    stopBody();
+    done();
+  };
+  onward.once('close', guarded('clusters.process.forward.close', onward, leave));
   onward.once(
     'socket',
     guarded('clusters.process.forward.socket', onward, (socket) => {
@@ -114,7 +125,11 @@ function attemptTarget(exchange: Exchange, attempt: number): void {
         isConnected = true;
         if (exchange.hasBody) {
           request.once('data', sent).once('end', sent); // headers go out with the first byte of the body
-          request.pipe(onward);
+          late = setTimeout(() => {
+            refuse(forwarding, request, response, bodyMissing());
+            onward.destroy();
+          }, limits.firstByteMs);
+          stopBody = passBody(exchange, onward);
           return;
         }
         sent();
@@ -140,11 +155,55 @@ function attemptTarget(exchange: Exchange, attempt: number): void {
       forwarding.pool.reportFailure(target, !isConnected);
       if (isAnswered) return void response.destroy();
       const mayRetry = !isSent || isRetryable(exchange);
-      request.off('data', sent).off('end', sent).unpipe(onward);
+      request.off('data', sent).off('end', sent);
+      stopBody();
       if (mayRetry && attempt + 1 < limits.maxAttempts) attemptTarget(exchange, attempt + 1);
       else refuse(forwarding, request, response, mayRetry ? noApiserver() : outcomeUnknown());
     }),
   );
+}
+
+/**
+ * Passes the body on. That of a write takes room in the store once it is complete, and its last piece follows then: without that nothing is
+ * stored, and bodies that never end keep no room from others. The returned function ends it.
+ */
+function passBody(exchange: Exchange, onward: ClientRequest): () => void {
+  const { forwarding, request, response, write } = exchange;
+  if (!write) {
+    request.pipe(onward);
+    return () => request.unpipe(onward);
+  }
+  let last: Buffer | undefined;
+  const pass = guarded('clusters.process.forward.body', request, (piece: Buffer) => {
+    const before = last;
+    last = piece;
+    if (before && !onward.write(before)) request.pause();
+  });
+  const isOver = () => onward.destroyed || response.destroyed;
+  const finish = () => void (isOver() || onward.end(last));
+  const fail = (error: unknown) => {
+    refuse(forwarding, request, response, error);
+    onward.destroy();
+  };
+  const end = guarded('clusters.process.forward.body-end', request, () => {
+    if (isOver()) return;
+    try {
+      const waiting = admitWrite(exchange, write);
+      if (waiting) waiting.then(finish).catch(fail);
+      else finish();
+    } catch (error) {
+      fail(error);
+    }
+  });
+  onward.on(
+    'drain',
+    guarded('clusters.process.forward.drain', request, () => void request.resume()),
+  );
+  request.on('data', pass).once('end', end).resume();
+  return () => {
+    if (request.readableEnded || !request.listeners('data').includes(pass)) return;
+    request.off('data', pass).off('end', end).pause();
+  };
 }
 
 /** Goes on once an apiserver is usable. Nothing of the request was sent, or it may be repeated. */
@@ -166,14 +225,14 @@ function holdUntilUsable(forwarding: ForwardContext, request: IncomingMessage, r
 const isRetryable = ({ onwardRequest: { method }, hasBody }: Exchange): boolean => (method === 'GET' || method === 'HEAD') && !hasBody;
 
 /** Streams the response, no faster than the caller reads it. */
-function sendResponse({ forwarding, response, onwardRequest: { method, path } }: Exchange, answer: IncomingMessage): void {
+function sendResponse({ forwarding, response, isLong }: Exchange, answer: IncomingMessage): void {
   const status = answer.statusCode ?? 502;
   if (status >= 500) forwarding.figures.errors++;
   if (response.destroyed) return void answer.destroy();
   response.writeHead(status, responseHeaders(answer.rawHeaders));
   response.flushHeaders();
   pipeResponse(answer, response);
-  if (isLongRunning(method, path)) endWithServer(forwarding.ending, answer, response);
+  if (isLong) endWithServer(forwarding.ending, answer, response);
 }
 
 /** A watch ends as if its time was over when this server ends: its caller goes on with the next one. */
@@ -223,6 +282,9 @@ export function pipeResponse(answer: IncomingMessage, caller: Writable): void {
   );
   answer.on('error', () => caller.destroy());
 }
+
+const bodyMissing = () =>
+  new ApiError(408, 'Timeout', `the body of the request did not begin within ${limits.firstByteMs / 1_000} s; send it with the headers`);
 
 const noApiserver = () => unavailableError('no apiserver of this cluster answers at the moment; try again shortly');
 

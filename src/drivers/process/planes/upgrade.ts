@@ -13,6 +13,8 @@ import { beginRequest, identifyCaller, pipeResponse } from './forward.ts';
 /** An apiserver asks the node's kubelet before it answers. */
 const responseTimeoutMs = 60_000;
 const maxAttempts = 3;
+/** A connection is closed so long after its last bytes were sent, or given up: its peer may keep its half open without end. */
+const lingerMs = { sent: 2_000, unsent: 30_000 };
 
 /** Forwards an upgrade. Never throws. The connection counts against the tier's connections until either side closes it. */
 export function forwardUpgrade(
@@ -91,6 +93,10 @@ function attemptTarget(upgrade: Upgrade, attempt: number): void {
       isAnswered = true;
       clearTimeout(timer);
       writeHead(socket, answer, ['Connection', 'close']);
+      answer.once(
+        'close',
+        guarded('clusters.process.talk.answered', socket, () => closeSoon(socket)),
+      );
       pipeResponse(answer, socket);
     }),
   );
@@ -145,7 +151,7 @@ function joinStreams(client: Duplex, upstream: Duplex, clientHead: Buffer, upstr
   client.once('close', () => upstream.destroy());
   upstream.once(
     'close',
-    guarded('clusters.process.talk.close', upstream, () => client.end()),
+    guarded('clusters.process.talk.close', client, () => closeSoon(client.end())),
   );
   if (upstreamHead.length > 0) client.write(upstreamHead);
   if (clientHead.length > 0) upstream.write(clientHead);
@@ -163,5 +169,20 @@ function refuse({ figures }: ForwardContext, socket: Duplex, error: unknown): vo
     `Content-Length: ${Buffer.byteLength(text)}`,
     'Connection: close',
   ];
-  socket.end(`${lines.join('\r\n')}\r\n\r\n${text}`);
+  closeSoon(socket.end(`${lines.join('\r\n')}\r\n\r\n${text}`));
+}
+
+/** For a connection whose last bytes are written. */
+function closeSoon(socket: Duplex): void {
+  let timer: NodeJS.Timeout;
+  const wait = (ms: number) => {
+    clearTimeout(timer);
+    if (!socket.destroyed) timer = setTimeout(() => socket.destroy(), ms);
+  };
+  wait(socket.writableFinished ? lingerMs.sent : lingerMs.unsent);
+  socket.once(
+    'finish',
+    guarded('clusters.process.talk.finish', socket, () => wait(lingerMs.sent)),
+  );
+  socket.once('close', () => clearTimeout(timer));
 }

@@ -26,12 +26,15 @@ const callerMetadata = /^(x-forwarded-|x-remote-|x-real-ip$|forwarded$|via$)/;
 /** Normalizes header names: some programs treat an underscore as a hyphen. */
 const plainName = (name: string) => name.toLowerCase().replaceAll('_', '-');
 
-/** Headers named in `Connection`, which are hop-by-hop too. Content-Length is not: without it the body would be read as another request. */
+/**
+ * Headers named in `Connection`, which are hop-by-hop too. Content-Length is not: without it the body would be read as another request. Nor is
+ * Authorization: without it a request is answered that the front takes for one of the token's owner.
+ */
 function namedByConnection(raw: readonly string[]): Set<string> {
   const named = new Set<string>();
   for (let n = 0; n < raw.length; n += 2)
     if (raw[n]!.toLowerCase() === 'connection') for (const each of raw[n + 1]!.split(',')) named.add(plainName(each.trim()));
-  named.delete('content-length');
+  for (const kept of ['content-length', 'authorization']) named.delete(kept);
   return named;
 }
 
@@ -108,15 +111,23 @@ function isStreamingPath(path: string): boolean {
   );
 }
 
+const flags = { watch: /(?:^|&)watch=([^&]*)/, follow: /(?:^|&)follow=([^&]*)/ };
+/** Kubernetes decodes names; one that is written like this counts as a request in flight. */
+const encodedName = /(?:^|&)[^=&]*%/;
+
+/** Its first value counts, as in Kubernetes. The others are not decoded: a query may be as long as all headers, and comes from strangers too. */
+const isFlagSet = (query: string, flag: RegExp): boolean =>
+  ['1', 'true', 't', 'TRUE', 'True', 'T'].includes(flag.exec(query)?.[1] ?? '') && !encodedName.test(query);
+
 /** Long-running requests: they count as connections, not as requests in flight. */
 export function isLongRunning(method: string, url: string): boolean {
   const [path = '', query = ''] = url.split('?', 2) as [string, string?];
   if (isStreamingPath(path)) return true;
   if (method !== 'GET') return false;
-  const asked = new URLSearchParams(query);
-  const isYes = (value: string | null) => value !== null && ['1', 'true', 't', 'TRUE', 'True', 'T'].includes(value);
   return (
-    isYes(asked.get('watch')) || /^\/apis?\/([^/]+\/)?[^/]+\/watch\//.test(path) || (path.endsWith('/log') && isYes(asked.get('follow')))
+    isFlagSet(query, flags.watch) ||
+    /^\/apis?\/([^/]+\/)?[^/]+\/watch\//.test(path) ||
+    (path.endsWith('/log') && isFlagSet(query, flags.follow))
   );
 }
 

@@ -21,10 +21,14 @@ const statusPath = /^\/api\/v1\/nodes\/[^/]+\/status$/;
 const reviewPath =
   /^\/(apis\/auth(entication|orization)\.k8s\.io\/v1\/(namespaces\/[^/]+\/)?[a-z]+reviews|api\/v1\/namespaces\/[^/]+\/(pods|serviceaccounts)\/[^/]+\/(token|eviction|binding|exec|attach|portforward))$/;
 
+/** What a pod, a Service or a node is asked through the apiserver, which stores none of it. */
+const proxyPath = /^\/api\/v1\/(namespaces\/[^/]+\/(pods|services)|nodes)\/[^/]+\/proxy(\/|$)/;
+
 /** Undefined: the request does not grow the store. An object counts twice, because its next change stores the old value too. */
 export function estimateWrite(method: string, url: string, headers: IncomingHttpHeaders): WriteEstimate | undefined {
   if (!['POST', 'PUT', 'PATCH'].includes(method)) return undefined;
-  if (method === 'POST' && reviewPath.test(url.split('?', 1)[0]!)) return undefined;
+  const path = url.split('?', 1)[0]!;
+  if (proxyPath.test(path) || (method === 'POST' && reviewPath.test(path))) return undefined;
   // An apply patch may create the object and holds all of it. For other patches the size of the object is unknown.
   const isApplied = method === 'PATCH' && /^\s*application\/apply-patch/i.test(headers['content-type'] ?? '');
   const contentLength = headers['content-length'] ?? '';
@@ -32,7 +36,7 @@ export function estimateWrite(method: string, url: string, headers: IncomingHttp
   const length = isKnown ? Math.min(Number(contentLength), maxBodyBytes) : maxBodyBytes;
   const bytes = 2 * (length + apiserverOverheadBytes);
   const isNew = method === 'POST' || isApplied;
-  return { bytes, kind: isNew ? 'new' : isHeartbeat(url.split('?', 1)[0]!, contentLength) ? 'heartbeat' : 'change' };
+  return { bytes, kind: isNew ? 'new' : isHeartbeat(path, contentLength) ? 'heartbeat' : 'change' };
 }
 
 /** By its whole path and its Content-Length; without one it is not a heartbeat. */

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { TLSSocket } from 'node:tls';
+import { connect, type TLSSocket } from 'node:tls';
 import { makeInnerKeys } from '../../../areas/clusters/engine/inner-keys.ts';
 import { makeAuthority, makeLeaf, newKey } from '../../../areas/clusters/engine/issue.ts';
 import { makeFront } from '../../../areas/clusters/planes/front/index.ts';
@@ -112,6 +112,15 @@ test('a terminal carries bytes both ways with the front’s identity, and closes
   stranger.destroy();
   const no = ask(`${exec}&refuse`, { upgrade: 'SPDY/3.1' }, node);
   assert.equal((await once(no, 'response'))[0].statusCode, 403);
+
+  // A stranger that keeps its half open after a refusal is not waited for.
+  const half = { host: '127.0.0.1', port: door.port, ca: ca.certificate, allowHalfOpen: true };
+  const kept = connect(half);
+  kept.write('GET /api/v1/pods?refuse HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
+  await once(kept.resume(), 'end');
+  assert.equal(forwarding.inflight, 1);
+  while (forwarding.inflight > 0) await sleep(5);
+  kept.on('error', () => {}).destroy();
 
   // Upgrades count as requests in flight, up to the tier's limit, until an apiserver accepts them.
   const slow = Array.from({ length: 9 }, () => ask('/api/v1/pods?silent', { upgrade: 'websocket' }, node).on('error', () => {}));

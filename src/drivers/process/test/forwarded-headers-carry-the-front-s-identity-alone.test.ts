@@ -42,6 +42,9 @@ test('a caller’s identity headers are dropped in every spelling', () => {
 test('headers named in Connection are dropped in both directions, and a certificate overrides a token', () => {
   const raw = ['Connection', 'X-Secret, close', 'x-secret', '1', 'Authorization', 'Bearer t', 'Impersonate-User', 'a'];
   assert.deepEqual(requestHeaders(raw, undefined), ['Authorization', 'Bearer t', 'Impersonate-User', 'a']);
+  // The front takes an answer for one to the token: it reaches the apiserver whatever Connection names.
+  const hidden = ['Connection', 'authorization, Content-Length', 'Authorization', 'Bearer t', 'Content-Length', '0'];
+  assert.deepEqual(requestHeaders(hidden, undefined), ['Authorization', 'Bearer t', 'Content-Length', '0']);
   assert.equal(
     requestHeaders(raw, named)!.some((text) => plain(text) === 'authorization'),
     false,
@@ -70,5 +73,8 @@ test('long-running requests are recognized', () => {
     assert.equal(isLongRunning('GET', `/api/v1/namespaces/${name}/configmaps`), false, `a namespace called ${name}`);
   for (const url of ['/api/v1/pods', '/api/v1/pods?watch=false', '/api/v1/namespaces/a/pods/b/log', '/api/v1/namespaces/watch'])
     assert.equal(isLongRunning('GET', url), false, url);
+  // Kubernetes takes the first value, and decodes names.
+  for (const query of ['watch=0&watch=1', 'x=watch=1', '%77atch=0&watch=1', 'watch=1&%77atch=0', 'swatch=1', 'watch'])
+    assert.equal(isLongRunning('GET', `/api/v1/pods?${query}`), false, query);
   assert.deepEqual(['websocket', 'SPDY/3.1', 'h2c', undefined].map(isUpgrade), [true, true, false, false]);
 });

@@ -4,7 +4,7 @@ import http from 'node:http';
 import { createServer } from 'node:https';
 import { type AddressInfo, connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
 import { makeInnerKeys } from '../../../areas/clusters/engine/inner-keys.ts';
 import { makeAuthority, newKey } from '../../../areas/clusters/engine/issue.ts';
 import { makeTarget, type Target } from '../clients/dial.ts';
@@ -129,6 +129,43 @@ test('a body of unknown length stays one body with every method, and none of it 
     heard,
     ['DELETE', 'GET', 'POST'].map((method) => ({ method, url: '/one', body: inside })),
   );
+});
+
+test('a body that is announced and does not begin ends its request', async (t) => {
+  const { forwarding, port, heard } = await rig(t);
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const socket = connect(port, '127.0.0.1');
+  socket.write('DELETE /one HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n');
+  const answered = once(socket, 'data');
+  let said: Buffer | undefined;
+  void answered.then(([data]) => (said = data));
+  const began = performance.now();
+  while (!said && performance.now() - began < 5_000) {
+    await turn();
+    t.mock.timers.tick(100);
+  }
+  assert.match(String(said), /^HTTP\/1.1 408 [\s\S]*did not begin within 10 s/);
+  assert.equal(forwarding.inflight, 0);
+  assert.deepEqual(heard, []);
+  socket.destroy();
+});
+
+test('a body that does not end keeps no room in the store from other writes', async (t) => {
+  const { forwarding, port, heard } = await rig(t);
+  forwarding.maxInflight = () => 50;
+  const mebibyte = 2 ** 20;
+  const slow = Array.from({ length: 22 }, () => {
+    const socket = connect(port, '127.0.0.1').on('error', () => {});
+    socket.write(`POST /slow HTTP/1.1\r\nHost: a\r\nContent-Length: ${3 * mebibyte}\r\n\r\n${'x'.repeat(1_000)}`);
+    return socket;
+  });
+  while (forwarding.inflight < 22) await sleep(5);
+  const body = 'y'.repeat(mebibyte);
+  assert.equal((await ask(port, 'POST', '/one', body)).status, 200);
+  assert.deepEqual(heard, [{ method: 'POST', url: '/one', body }]);
+  for (const each of slow) each.destroy();
+  while (forwarding.inflight > 0) await sleep(5);
+  assert.equal(forwarding.capacity.pendingNewBytes(), 0);
 });
 
 test('a caller that does not read buffers only what is in flight, and keeps its slot', async (t) => {

@@ -28,6 +28,7 @@ import { makeUnauthenticatedConnections, type UnauthenticatedConnections } from 
 const limits = {
   handshakeTimeoutMs: 10_000,
   headersTimeoutMs: 10_000,
+  lookEveryMs: 5_000,
   keepAliveMs: 90_000,
   maxHeaderBytes: 65_536,
   maxConnections: 20_000,
@@ -119,6 +120,7 @@ const serverOptions = (keys: ListenerKeys | undefined, clusterOf: FindCluster): 
   ALPNProtocols: ['http/1.1'],
   handshakeTimeout: limits.handshakeTimeoutMs,
   maxHeaderSize: limits.maxHeaderBytes,
+  connectionsCheckingInterval: limits.lookEveryMs,
   shouldUpgradeCallback: guarded(
     'clusters.front.should-upgrade',
     ([{ socket }]) => socket,
@@ -152,6 +154,10 @@ async function listen(
     'upgrade',
     guarded('clusters.front.upgrade', ([, socket]) => socket, upgradeIn(clusterOf)),
   );
+  server.on(
+    'checkExpectation',
+    guarded('clusters.front.expectation', ([{ socket }]) => socket, refuseExpectation),
+  );
   throttleHandshakes(server, addressOf, isBusy);
   paced.watch(server, 'secureConnection');
   server.on(
@@ -179,6 +185,11 @@ async function listen(
     throw error;
   });
   return server;
+}
+
+function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
+  response.shouldKeepAlive = false;
+  refuse(response, 417, 'ExpectationFailed', 'the Expect header asks for what is not offered; only 100-continue is');
 }
 
 const nameOf = (socket: TLSSocket): string => (typeof socket.servername === 'string' ? socket.servername : '');
@@ -255,6 +266,10 @@ const provesToken = (status: number): boolean => status < 400 || status === 404 
 /** Exactly one space: with two, Kubernetes reads an empty token and treats the caller as anonymous. */
 const isBearer = /^Bearer \S+$/i;
 
+/** An apiserver answers questions about options before it looks at a token, and at no token where the target is no path. */
+const isTokenRead = ({ method, url, headers }: IncomingMessage): boolean =>
+  method !== 'OPTIONS' && url!.startsWith('/') && isBearer.test(headers.authorization ?? '');
+
 /**
  * A connection is authenticated once a response proves its token, and unauthenticated again after 401. `endRequest` ends the request's place
  * among the unauthenticated ones: a watch lasts for minutes after it was authenticated, and would keep new callers of its address out.
@@ -271,7 +286,7 @@ function trackAuthentication(
   response.writeHead = ((status: number, ...more: unknown[]) => {
     if (sockets.has(socket)) {
       if (status === 401 && !unauthenticated.has(socket)) unauthenticated.add(socket);
-      else if (provesToken(status) && (presented.state === 'valid' || isBearer.test(request.headers.authorization ?? ''))) {
+      else if (provesToken(status) && (presented.state === 'valid' || isTokenRead(request))) {
         unauthenticated.remove(socket);
         endRequest?.();
       }

@@ -5,7 +5,6 @@ import type { App } from '../../../../kernel/app.ts';
 import { runFor, type WorkContext } from '../../../../kernel/fairness/index.ts';
 import { guarded } from '../../../../kernel/faults/guarded.ts';
 import { addressKey } from '../../../../kernel/http/anonymous-caller.ts';
-import { discard } from '../../../../kernel/http/discard.ts';
 import type { Front, ServedCluster } from '../../engine/shard/listener.ts';
 import type { HoldingRoom } from './holding.ts';
 import { refuse } from './refuse.ts';
@@ -39,15 +38,13 @@ const handlersOf = (
     const context = contextOf(app, org, request, isAuthenticated);
     if (meshDoor.owns(request))
       return runFor(context, () => meshDoor.answer({ id, org, mesh: mesh() }, request, response, identity), app.watch);
-    const refuseAway = () => {
+    const refuseAway = () =>
       refuse(
         response,
         503,
         'ServiceUnavailable',
         'the control plane of this cluster is being taken over by another server; try again in a moment',
       );
-      discard(request);
-    };
     withPlane(hold, request, response, plane, refuseAway, (served) =>
       runFor(context, () => served.serve(request, response, identity), app.watch),
     );

@@ -22,12 +22,15 @@ test('a connection is authenticated once a response proves its token, and no lon
     keys: { certificate: serving.certificate, key: serving.key, authority: ca.certificate },
     serve: (request, response, { isAuthenticated }) => {
       known.push(isAuthenticated);
-      response.writeHead(Number(request.url!.slice(1))).end();
+      response.writeHead(Number(/\d+$/.exec(request.url!)?.[0] ?? 200)).end();
     },
   });
   t.after(() => door.close());
   /** Whether each of these requests, on one connection, came from somebody who was known. */
-  const askEach = async (own: { cert?: string; key?: string }, ...asked: (readonly [status: number, authorization?: string])[]) => {
+  const askEach = async (
+    own: { cert?: string; key?: string; method?: string; path?: string },
+    ...asked: (readonly [status: number, authorization?: string])[]
+  ) => {
     known.length = 0;
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     for (const [status, authorization] of asked)
@@ -54,6 +57,8 @@ test('a connection is authenticated once a response proves its token, and no lon
   for (const authorization of [undefined, 'Bearer', 'Bearer  x', 'Bearer x y', 'Basic eDp4'])
     assert.deepEqual(await askEach({}, [200, authorization], [200]), [false, false], String(authorization));
   for (const status of [400, 403, 429, 503]) assert.deepEqual(await askEach({}, [status, 'Bearer x'], [200]), [false, false], `${status}`);
+  for (const unread of [{ method: 'OPTIONS' }, { method: 'OPTIONS', path: '*' }, { path: 'https://127.0.0.1/200' }])
+    assert.deepEqual(await askEach(unread, [200, 'Bearer x'], [200]), [false, false], JSON.stringify(unread));
   const own = { cert: node.certificate, key: node.key };
   assert.deepEqual(await askEach(own, [403], [401], [200], [200]), [true, true, false, true], 'a refused certificate');
 });
