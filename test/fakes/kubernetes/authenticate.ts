@@ -95,7 +95,9 @@ export function makeAuthenticator(flags: Flags, lookup: Lookup): Authenticator {
   return {
     async identify(request) {
       const certificate = (request.socket as TLSSocket).getPeerX509Certificate?.();
-      const token = /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1];
+      const protocol = /base64url\.bearer\.authorization\.k8s\.io\.([\w-]+)/.exec(request.headers['sec-websocket-protocol'] ?? '')?.[1];
+      const token =
+        /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? (protocol && Buffer.from(protocol, 'base64url').toString());
       const user =
         (certificate && (byHeaders(request, certificate) ?? byCertificate(certificate))) ?? (token ? await byToken(token) : undefined);
       if (user) return { ...user, groups: [...user.groups, 'system:authenticated'] };

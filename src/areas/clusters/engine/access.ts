@@ -110,6 +110,14 @@ export async function removeLostAccess(app: App, tenants: TenantClusters, signal
   return tokens + people;
 }
 
+/** Those of these Secrets that stand for no access any more. A row that is not settled outlives its Secret, so its right is asked for. */
+export async function findLostAccess<A extends { cluster: string; secret: string }>(tx: Tx, asked: readonly A[]): Promise<A[]> {
+  const kept = new Set<string>();
+  for (const { org_id, cluster_id, token_id, secret, is_settled } of await store.accessOfSecrets(tx, asked, ages))
+    if (is_settled || (await findRightsTopics(tx, org_id, cluster_id, token_id))) kept.add(`${cluster_id} ${secret}`);
+  return asked.filter(({ cluster, secret }) => !kept.has(`${cluster} ${secret}`));
+}
+
 type List<R> = (tx: Tx, after: { cluster: string; id: string }, ages: store.AccessAges, limit: number) => Promise<R[]>;
 
 /** Returns how many were removed. */

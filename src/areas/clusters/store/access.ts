@@ -58,6 +58,22 @@ export const listTokenAccess = (tx: Tx, after: { cluster: string; id: string }, 
          granted_at < kernel.now() - make_interval(secs => ${ages.settledAfterSeconds}) as is_settled
     from clusters.access_token where (cluster_id, token_id) > (${after.cluster}, ${after.id}) order by cluster_id, token_id limit ${limit}`;
 
+const SecretRow = Type.Object({
+  org_id: Type.String(),
+  cluster_id: Type.String(),
+  token_id: Type.String(),
+  secret: Type.String(),
+  is_settled: Type.Boolean(),
+});
+
+/** Those of these Secrets that stand for a token whose configurations have not all expired. */
+export const accessOfSecrets = (tx: Tx, asked: readonly { cluster: string; secret: string }[], ages: AccessAges) => rows(tx, SecretRow)`
+  select org_id, cluster_id, token_id, secret, granted_at < kernel.now() - make_interval(secs => ${ages.settledAfterSeconds}) as is_settled
+    from clusters.access_token
+    join unnest(${asked.map(({ cluster }) => cluster)}::text[], ${asked.map(({ secret }) => secret)}::text[]) as asked (cluster_id, secret)
+         using (cluster_id, secret)
+   where granted_at >= kernel.now() - make_interval(secs => ${ages.expiredAfterSeconds})`;
+
 /** Deletes nothing if the user got another one meanwhile: its row is needed for a later removal. */
 export const deleteAccess = (tx: Tx, { cluster_id, user_id, granted_at }: AccessRow) => run(tx)`
   delete from clusters.access where cluster_id = ${cluster_id} and user_id = ${user_id} and granted_at = ${granted_at}`;

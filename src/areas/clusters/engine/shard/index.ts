@@ -17,14 +17,17 @@ import { addInFlight, countInFlight } from './in-flight.ts';
 import { refreshInstalled } from './installed.ts';
 import { claimMore, leasesBut, renewLeases, sweepLeftovers } from './leases.ts';
 import { giveUpLost, passOn, readMarks } from './leaving.ts';
+import { cutLostAccess } from './lost-access.ts';
 import { endKilledShards, forgetShard, noteShard } from './own-record.ts';
 import { type Presence, startPresence } from './presence.ts';
 import { makeRefusedCertificates } from './refused-certificates.ts';
+import type { RunningCluster } from './run-cluster.ts';
 import { dropCluster, heldCluster, leaseSeconds, type Shard } from './state.ts';
 import { makeSuccession } from './succession.ts';
 import { startDueWork } from './work.ts';
 
 const renewIntervalMs = 5_000;
+const accessIntervalMs = 5_000;
 const tickIntervalMs = 1_000;
 const sweepIntervalMs = 30_000;
 /** Clusters that are changed concurrently. */
@@ -120,6 +123,7 @@ function makeShard(given: GivenServices, directory: string, stopping: AbortSigna
     left: new Map(),
     isLeaving: false,
     renewedAt: Number.NEGATIVE_INFINITY,
+    accessCheckedAt: Number.NEGATIVE_INFINITY,
     sweptAt: Number.NEGATIVE_INFINITY,
     sweeping: undefined,
     stopped: false,
@@ -159,10 +163,11 @@ const openPresence = (shard: Shard, wakeUp: () => void): Promise<Presence> =>
 /** After the product's clock was moved, everything that is due by it runs at once. */
 function resetTimers(shard: Shard): void {
   shard.renewedAt = Number.NEGATIVE_INFINITY;
+  shard.accessCheckedAt = Number.NEGATIVE_INFINITY;
   for (const { running } of shard.held.values()) if (running) running.heartbeatsCheckedAt = Number.NEGATIVE_INFINITY;
 }
 
-/** One tick: leases, new clusters, changed clusters, refused certificates. */
+/** One tick: leases, new clusters, changed clusters, refused certificates, lost access. */
 async function tick(shard: Shard, again: () => void): Promise<void> {
   const { app, held, refused } = shard;
   if (await refreshInstalled(shard)) await shard.presence.beat();
@@ -174,7 +179,11 @@ async function tick(shard: Shard, again: () => void): Promise<void> {
   if (performance.now() - shard.sweptAt >= sweepIntervalMs) shard.sweeping ??= sweepLeftovers(shard);
   if (held.size === 0 && shard.left.size === 0) return;
   const running = new Map([...held, ...shard.left].flatMap(([id, { running }]) => (running ? [[id, running] as const] : [])));
-  const [markOf] = await Promise.all([readMarks(shard), running.size > 0 ? refused.refresh(app, running) : undefined]);
+  const [markOf] = await Promise.all([
+    readMarks(shard),
+    running.size > 0 ? refused.refresh(app, running) : undefined,
+    performance.now() - shard.accessCheckedAt >= accessIntervalMs ? checkAccess(shard, running) : undefined,
+  ]);
   giveUpLost(shard, markOf);
   const busy = countInFlight(held.values());
   for (const each of held.values()) {
@@ -190,6 +199,13 @@ async function tick(shard: Shard, again: () => void): Promise<void> {
       again();
     });
   }
+}
+
+async function checkAccess(shard: Shard, running: ReadonlyMap<string, RunningCluster>): Promise<void> {
+  shard.accessCheckedAt = performance.now();
+  await cutLostAccess(shard.app, running).catch((error) => {
+    if (!isUnavailable(error)) shard.app.log.warn({ err: error }, 'connections of people without access could not be looked for');
+  });
 }
 
 /** Gives the leases to the next server of this data directory. Without one it releases them, so that no server waits for their expiry. */

@@ -45,6 +45,8 @@ export interface ClusterListener {
   renew(keys: ListenerKeys): void;
   /** Closes connections that presented one of these certificates. */
   cut(fingerprints: ReadonlySet<string>): void;
+  /** Connections with tokens of client configurations, by the Secrets of these. */
+  people: { secrets(): string[]; cut(secret: string): void };
   /** For a cluster that another server serves now: new connections go there. */
   acceptNoMore(): Promise<void>;
   /** Closes each connection after a response, and then the listener. */

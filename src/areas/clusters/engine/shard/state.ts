@@ -36,6 +36,7 @@ export interface Shard extends ShardServices {
   isLeaving: boolean;
   refused: RefusedCertificates;
   renewedAt: number;
+  accessCheckedAt: number;
   sweptAt: number;
   /** Runs beside the ticks: a program that does not exit must not cost a lease. */
   sweeping: Promise<void> | undefined;

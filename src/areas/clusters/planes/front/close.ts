@@ -5,6 +5,7 @@ import { guarded } from '../../../../kernel/faults/guarded.ts';
 import type { Connections } from '../../../../kernel/http/connections.ts';
 import type { ListeningSockets } from '../../../../kernel/lifecycle/listening-sockets.ts';
 import type { Logger } from '../../../../kernel/log.ts';
+import type { PresentedCertificate } from './identify.ts';
 import { refuseAtEnd } from './refuse.ts';
 
 /** When a listening socket that another process shares is closed: after this time in any turn of the event loop. */
@@ -21,6 +22,17 @@ export interface FrontParts {
   sockets: ListeningSockets;
   /** Whether the event loop is overloaded. */
   isBusy: () => boolean;
+}
+
+type Sockets = ReadonlyMap<Socket, PresentedCertificate>;
+
+export function cutSockets({ sockets }: { sockets: Sockets }, fingerprints: ReadonlySet<string>): void {
+  for (const [socket, presented] of sockets)
+    if (presented.state === 'valid' && fingerprints.has(presented.identity.fingerprint)) socket.destroy();
+}
+
+export function closeSockets({ sockets }: { sockets: Sockets }): void {
+  for (const socket of sockets.keys()) socket.destroy();
 }
 
 export async function closeServer(server: Server, { open, sockets }: FrontParts): Promise<void> {

@@ -14,10 +14,11 @@ import { type ListeningSockets, ownSockets } from '../../../../kernel/lifecycle/
 import type { Logger } from '../../../../kernel/log.ts';
 import { wallClock } from '../../../../kernel/wall-clock.ts';
 import type { ClusterListener, ListenerKeys } from '../../engine/shard/listener.ts';
-import { type AddressOf, acceptNoMore, closeServer, drainServers, type FrontParts } from './close.ts';
+import { type AddressOf, acceptNoMore, closeServer, closeSockets, cutSockets, drainServers, type FrontParts } from './close.ts';
 import { throttleHandshakes } from './handshakes.ts';
 import { type Authorities, type PresentedCertificate, readAuthorities, readClientCertificate } from './identify.ts';
 import { leaveConnections } from './leave.ts';
+import { makePeople, type People } from './people.ts';
 import { refuse } from './refuse.ts';
 import type { HttpFront, ListenerOptions } from './types.ts';
 import { makeUnauthenticatedConnections, type UnauthenticatedConnections } from './unauthenticated.ts';
@@ -52,6 +53,8 @@ interface ServedCluster {
   unauthenticated: UnauthenticatedConnections<TLSSocket>;
   /** Connections that carry another protocol after an upgrade. */
   upgraded: WeakSet<Socket>;
+  /** Not of connections with a certificate: beside one no token counts. */
+  people: People;
   /** Another server serves it now: each connection closes with its next response. */
   isLeft: boolean;
 }
@@ -84,6 +87,7 @@ function makeServedCluster(served: ListenerOptions, addressOf: AddressOf): Serve
     sockets,
     unauthenticated,
     upgraded: new WeakSet(),
+    people: makePeople(),
     isLeft: false,
   };
 }
@@ -101,6 +105,7 @@ const answerIn = (clusterOf: FindCluster) => (request: IncomingMessage, response
   const cluster = clusterOf(nameOf(socket));
   const presented = cluster?.sockets.get(socket);
   if (!cluster || !presented) return void response.writeHead(421, { connection: 'close' }).end();
+  if (presented.state !== 'valid') cluster.people.note(request);
   answerRequest(cluster, presented, request, response);
 };
 
@@ -109,6 +114,7 @@ const upgradeIn = (clusterOf: FindCluster) => (request: IncomingMessage, socket:
   const presented = cluster?.sockets.get(request.socket as TLSSocket);
   if (!cluster || !presented || !isUsable(presented)) return void socket.destroy();
   skipUnreadCheck({ req: request }); // a terminal may be idle without limit
+  if (presented.state !== 'valid') cluster.people.note(request);
   answerUpgrade(cluster, presented, request, socket, head);
 };
 
@@ -197,11 +203,12 @@ const nameOf = (socket: TLSSocket): string => (typeof socket.servername === 'str
 /** Connections are counted before anything is read from them. A full cluster evicts an unauthenticated connection for a new one. */
 function admitConnection(cluster: ServedCluster | undefined, socket: TLSSocket): void {
   if (!cluster || socket.destroyed) return void socket.destroy();
-  const { sockets, unauthenticated, options } = cluster;
+  const { sockets, unauthenticated, people, options } = cluster;
   const presented = readClientCertificate(socket, cluster.authorities);
   sockets.set(socket, presented);
   const leave = () => {
     unauthenticated.remove(socket);
+    people.forget(socket);
     sockets.delete(socket);
   };
   socket.once('close', guarded('clusters.front.close', socket, leave));
@@ -298,15 +305,6 @@ function trackAuthentication(
 const isUsable = (presented: PresentedCertificate): boolean =>
   presented.state === 'none' || (presented.state === 'valid' && presented.expiresAt >= wallClock());
 
-function cutSockets({ sockets }: ServedCluster, fingerprints: ReadonlySet<string>): void {
-  for (const [socket, presented] of sockets)
-    if (presented.state === 'valid' && fingerprints.has(presented.identity.fingerprint)) socket.destroy();
-}
-
-function closeSockets({ sockets }: ServedCluster): void {
-  for (const socket of sockets.keys()) socket.destroy();
-}
-
 const portOf = (server: Server) => (server.address() as AddressInfo).port;
 
 /** Connection limits are enforced per cluster, not here. */
@@ -352,6 +350,7 @@ async function openOwnPort(served: ListenerOptions, parts: FrontParts): Promise<
       server.setSecureContext(contextOptions(keys));
     },
     cut: (fingerprints) => cutSockets(cluster, fingerprints),
+    people: cluster.people,
     acceptNoMore: () => acceptNoMore(server, parts),
     async leave(limits) {
       await leaveConnections(cluster, limits);
@@ -382,6 +381,7 @@ function makeSharedPort(parts: FrontParts) {
         port: portOf(server),
         renew: (keys) => renewKeys(cluster, keys),
         cut: (fingerprints) => cutSockets(cluster, fingerprints),
+        people: cluster.people,
         acceptNoMore: async () => {}, // other clusters are served here
         async leave(limits) {
           await leaveConnections(cluster, limits);
