@@ -19,7 +19,7 @@ import { throttleHandshakes } from './handshakes.ts';
 import { type Authorities, type PresentedCertificate, readAuthorities, readClientCertificate } from './identify.ts';
 import { leaveConnections } from './leave.ts';
 import { makePeople, type People } from './people.ts';
-import { refuse } from './refuse.ts';
+import { refuse, refuseExpectation } from './refuse.ts';
 import type { HttpFront, ListenerOptions } from './types.ts';
 import { makeUnauthenticatedConnections, type UnauthenticatedConnections } from './unauthenticated.ts';
 
@@ -191,11 +191,6 @@ async function listen(
     throw error;
   });
   return server;
-}
-
-function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
-  response.shouldKeepAlive = false;
-  refuse(response, 417, 'ExpectationFailed', 'the Expect header asks for what is not offered; only 100-continue is');
 }
 
 const nameOf = (socket: TLSSocket): string => (typeof socket.servername === 'string' ? socket.servername : '');

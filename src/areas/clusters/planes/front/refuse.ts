@@ -13,3 +13,9 @@ export function refuse(response: ServerResponse, code: number, reason: string, m
 /** The server ends before the response is there. */
 export const refuseAtEnd = (_request: IncomingMessage, response: ServerResponse): void =>
   refuse(response, 503, 'ServiceUnavailable', comeAgain);
+
+/** Without a handler of its own, node answers and reads the body at full speed. */
+export function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
+  response.shouldKeepAlive = false;
+  refuse(response, 417, 'ExpectationFailed', 'the Expect header asks for what is not offered; only 100-continue is');
+}
