@@ -152,10 +152,11 @@ export async function completeBackup(
      where b.id = ${id} and b.state = 'making' and c.id = b.cluster_id and c.lease = ${held.lease}::uuid and c.phase <> 'deleting'`;
   if (done === 0) return false;
   await removeSurplus(tx, held.id, kept);
-  // One that was asked for since this one was begun is made too.
+  // One that was asked for since this one was begun is made too. A moment that is still to come is of a clock that was set back: it counts as now, or
+  // every backup until then would be begun before it.
   await run(tx)`
     update clusters.backup_work w
-       set wanted_at = case when w.wanted_at > b.begun_at then w.wanted_at end, failed_at = null, failure = null, told_at = null
+       set wanted_at = case when w.wanted_at > b.begun_at then least(w.wanted_at, kernel.now()) end, failed_at = null, failure = null, told_at = null
       from clusters.backup b where b.id = ${id} and w.cluster_id = b.cluster_id`;
   return true;
 }
