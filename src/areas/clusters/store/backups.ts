@@ -140,14 +140,17 @@ async function removeSurplus(tx: Tx, cluster: string, kept: number): Promise<voi
        and not exists (select from clusters.store_change s where s.backup_id = backup.id and s.ended_at is null)`;
 }
 
-/** False: it was given up meanwhile, as of a server that lost the cluster. */
+/**
+ * `at` is the moment that its copy is of: what was made or restored while it was written is not in it. By a clock that was set back meanwhile it is now,
+ * or it would be the oldest. False: it was given up meanwhile, as of a server that lost the cluster.
+ */
 export async function completeBackup(
   tx: Tx,
   held: HeldLease,
   { id, bytes, contentBytes, kept }: { id: string; bytes: number; contentBytes: number; kept: number },
 ): Promise<boolean> {
   const done = await run(tx)`
-    update clusters.backup b set state = 'complete', at = kernel.now(), bytes = ${bytes}::bigint, content_bytes = ${contentBytes}::bigint
+    update clusters.backup b set state = 'complete', at = least(b.begun_at, kernel.now()), bytes = ${bytes}::bigint, content_bytes = ${contentBytes}::bigint
       from clusters.cluster c
      where b.id = ${id} and b.state = 'making' and c.id = b.cluster_id and c.lease = ${held.lease}::uuid and c.phase <> 'deleting'`;
   if (done === 0) return false;
