@@ -19,39 +19,63 @@ const unavailable: ApiResponse = {
   body: { kind: 'Status', apiVersion: 'v1', status: 'Failure', code: 503, reason: 'ServiceUnavailable', message: 'no apiserver answers' },
 };
 
+/** An answer above `maxBytes` is refused as 413, before it is parsed. */
+export interface Wanted {
+  accept: string;
+  maxBytes: number;
+}
+
+const anyJson: Wanted = { accept: 'application/json', maxBytes: limits.answerBytes };
+
+class AnswerTooLarge extends Error {}
+
+const tooLarge: ApiResponse = {
+  status: 413,
+  body: {
+    kind: 'Status',
+    apiVersion: 'v1',
+    status: 'Failure',
+    code: 413,
+    reason: 'RequestEntityTooLarge',
+    message: 'the answer is too large',
+  },
+};
+
 /** Calls the API as the cluster's administrator. A PATCH with a list is a JSON patch, else a merge patch. */
 export async function askCluster(
   dial: Dial,
   method: string,
   path: string,
   body?: unknown,
+  wanted = anyJson,
   isLast = method === 'POST',
 ): Promise<ApiResponse> {
   const text = body === undefined ? undefined : JSON.stringify(body);
   const kind = method !== 'PATCH' ? 'json' : Array.isArray(body) ? 'json-patch+json' : 'merge-patch+json';
   const headers = {
-    accept: 'application/json',
+    accept: wanted.accept,
     ...(text === undefined ? {} : { 'content-type': `application/${kind}`, 'content-length': Buffer.byteLength(text) }),
   };
   const asked = dial({ method, path, headers, credential: 'admin', signal: AbortSignal.timeout(limits.answerTimeoutMs) });
   if (!asked) return unavailable;
   try {
     asked.end(text);
-    return await readAnswer(await responseHead(asked));
-  } catch {
+    return await readAnswer(await responseHead(asked), wanted.maxBytes);
+  } catch (error) {
+    if (error instanceof AnswerTooLarge) return tooLarge;
     // The apiserver closed an idle connection at the same moment. Everything but POST is sent once more.
-    return asked.reusedSocket && !isLast ? askCluster(dial, method, path, body, true) : unavailable;
+    return asked.reusedSocket && !isLast ? askCluster(dial, method, path, body, wanted, true) : unavailable;
   } finally {
     asked.on('error', () => {}); // errors after the response do not matter
   }
 }
 
-async function readAnswer(answer: IncomingMessage): Promise<ApiResponse> {
+async function readAnswer(answer: IncomingMessage, maxBytes: number): Promise<ApiResponse> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of answer) {
     bytes += chunk.length;
-    if (bytes > limits.answerBytes) throw new Error('the answer is too large');
+    if (bytes > maxBytes) throw new AnswerTooLarge();
     chunks.push(chunk);
   }
   const text = Buffer.concat(chunks).toString();

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { App } from '../../../kernel/app.ts';
 import { ClusterError } from '../../cluster-error.ts';
-import type { Ask, CopyCount, DrivenCluster, StoreCopy, StoreKind } from '../../driver.ts';
+import type { CopyCount, DrivenCluster, StoreCopy, StoreKind } from '../../driver.ts';
 import { askCluster } from '../clients/ask.ts';
 import { isAllowed, ownCgroups } from '../clients/cgroup.ts';
 import { dialServer, isListening, makeTarget } from '../clients/dial.ts';
@@ -19,7 +19,7 @@ import * as rules from '../rules/programs.ts';
 import { checkSchemaOf, countFolders, dropBatch, findSchema } from '../store/kine.ts';
 import { loadCopy } from '../store/kine-copy.ts';
 import { openDatabaseSocket } from './apply.ts';
-import { countObjects } from './count-objects.ts';
+import { countObjects, type Read } from './count-objects.ts';
 import { describeRun } from './describe-run.ts';
 import { ensureProgram } from './ensure-program.ts';
 import { withScratchEtcd } from './etcd/scratch.ts';
@@ -177,8 +177,8 @@ async function countByApiserver(plane: ProcessPlane, run: rules.RunSpec, { endpo
   try {
     const isReady = async () => (await probeReady(target, 5_000, signal)).isReady;
     await until(signal, [...beside, server], isReady, copyMs(limits.readyTimeoutMs, bytes));
-    const ask: Ask = (method, path, body) => askCluster((dialed) => dialServer(target, dialed), method, path, body);
-    return await countObjects(ask, folders, signal);
+    const read: Read = (path, wanted) => askCluster((dialed) => dialServer(target, dialed), 'GET', path, undefined, wanted);
+    return await countObjects(read, folders, signal);
   } finally {
     target.close();
   }

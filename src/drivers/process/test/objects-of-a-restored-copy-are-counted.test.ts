@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { askCluster } from '../clients/ask.ts';
+import { countObjects, type Read } from '../engine/count-objects.ts';
 import { keysOfRows } from '../engine/kine-store.ts';
 import { bytesOf, columnsOf } from '../rules/copy-text.ts';
 import { expectedObjects, folderOf, listingsOf } from '../rules/count-objects.ts';
@@ -34,6 +39,70 @@ test('built-in objects are counted by all their keys, custom ones where they are
     ['/api/v1/configmaps', '/apis/stable.example.com/v2/crontabs'],
   );
   assert.equal(expectedObjects(folders, listings), 5);
+});
+
+const MiB = 2 ** 20;
+
+/** The API of a cluster that has config maps whose metadata are so long. */
+const apiWith = (sizes: readonly number[]) => {
+  const answers: Record<string, object> = {
+    '/apis': { groups: [] },
+    '/api/v1': { resources: [{ name: 'configmaps', verbs: ['list'] }] },
+    '/apis/apiregistration.k8s.io/v1/apiservices': { items: [] },
+    '/apis/apiextensions.k8s.io/v1/customresourcedefinitions': { items: [] },
+  };
+  return (url: string): object => {
+    const { pathname, searchParams } = new URL(url, 'http://cluster');
+    if (pathname !== '/api/v1/configmaps') return answers[pathname]!;
+    const from = Number(searchParams.get('continue') ?? 0);
+    const to = from + Number(searchParams.get('limit'));
+    const items = sizes.slice(from, to).map((bytes, n) => ({ metadata: { uid: `u${from + n}`, annotations: { a: 'x'.repeat(bytes) } } }));
+    return { items, metadata: to < sizes.length ? { continue: String(to) } : {} };
+  };
+};
+
+test('objects of any size are counted, in pages that are parsed in no time', async (t) => {
+  const sizes = [...Array(230).fill(10), ...Array(30).fill(MiB), 5 * MiB, ...Array(300).fill(10), 3 * MiB];
+  const api = apiWith(sizes);
+  const server = http.createServer(({ url, headers }, response) => {
+    if (url!.startsWith('/api/v1/configmaps'))
+      assert.match(headers.accept!, /^application\/json;as=PartialObjectMetadataList;.*,application\/json$/);
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(api(url!)));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  const large: string[] = [];
+  let pages = 0;
+  const read: Read = async (path, wanted) => {
+    const answer = await askCluster((asked) => http.request({ host: '127.0.0.1', port, ...asked }), 'GET', path, undefined, wanted);
+    pages++;
+    if (answer.bytes! > 2 * MiB) large.push(new URL(path, 'http://cluster').searchParams.get('limit')!);
+    return answer;
+  };
+  const folders = async () => new Map([['configmaps', sizes.length]]);
+  assert.deepEqual(await countObjects(read, folders, t.signal), { listed: sizes.length, expected: sizes.length });
+  assert.deepEqual(large, ['1', '1'], 'those that are too large are alone');
+  assert.ok(pages < 120, `${pages} pages`);
+});
+
+test('a list that is refused, or has an object beyond measure, is not counted', async (t) => {
+  const api = apiWith([10, 10]);
+  const folders = async () => new Map([['configmaps', 2]]);
+  for (const status of [503, 413]) {
+    let asked = 0;
+    const read: Read = async (path) => {
+      if (!path.startsWith('/api/v1/configmaps')) return { status: 200, body: api(path) };
+      asked++;
+      return { status, body: {} };
+    };
+    await assert.rejects(countObjects(read, folders, t.signal), new RegExp(`answers ${status} to GET /api/v1/configmaps`));
+    assert.ok(asked < 10, `asked ${asked} times`);
+  }
 });
 
 /** As PostgreSQL writes a value. */
