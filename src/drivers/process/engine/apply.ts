@@ -50,7 +50,7 @@ export async function applyPlane(plane: ProcessPlane, pki: Pki, prepare: Prepare
   const steps = await Promise.allSettled([
     described,
     recordHolder(dir, parts.lease ?? ''),
-    isOnEtcd ? prepareStoreDir(app.config.data, id) : ensureKineStore(app, parts, inner.storeKey),
+    isOnEtcd ? prepareStoreDir(app.config.data, id) : ensureKineStore(app, parts, inner.storeKey, stopping.signal),
     readRecords(dir).then((records) => stopUnrecorded(dir, records)),
     openEgress(plane),
     openDatabaseSocket(plane),

@@ -71,7 +71,8 @@ async function checkKineCopy(app: App, plane: ProcessPlane, copy: StoreCopy, sig
   const { storeKey } = plane.parts.pki.inner!;
   await dropNow(app, schema);
   try {
-    const stored = await loadCopy(app.connection, schema, await whileDatabaseHasRoom(app, copy), copy.revision + 1);
+    const content = await whileDatabaseHasRoom(app, copy);
+    const stored = await loadCopy(app.connection, schema, { content, revision: copy.revision + 1, signal });
     await openKineStore(app, schema, storeKey);
     return await withDirectory(plane, schema, async (run) => {
       if (run.store.kind !== 'kine') throw new Error('a copy of a kine is checked on a kine');

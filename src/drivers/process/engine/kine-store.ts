@@ -21,19 +21,25 @@ export async function ensureKineStore(
   app: App,
   { cluster, storeOrigin }: Pick<PlaneOptions, 'cluster' | 'storeOrigin'>,
   storeKey: string,
+  signal: AbortSignal,
 ): Promise<void> {
   const { id, store_generation: generation } = cluster();
   const schema = schemaOf(id, generation);
-  if (generation > 1 && !(await app.db.read((tx) => hasKine(tx, schema)))) await fillGeneration(app, schema, generation, storeOrigin);
+  if (generation > 1 && !(await app.db.read((tx) => hasKine(tx, schema))))
+    await fillGeneration(app, schema, generation, { storeOrigin, signal });
   await openKineStore(app, schema, storeKey);
 }
 
-async function fillGeneration(app: App, schema: string, generation: number, storeOrigin: PlaneOptions['storeOrigin']): Promise<void> {
+interface Filling extends Pick<PlaneOptions, 'storeOrigin'> {
+  signal: AbortSignal;
+}
+
+async function fillGeneration(app: App, schema: string, generation: number, { storeOrigin, signal }: Filling): Promise<void> {
   const origin = await storeOrigin?.(generation);
   if (!origin) throw new ClusterError('the data of its store is gone; the operator restores a backup: quarterdeck admin clusters restore');
   const content = await origin.read();
   if (content.kind !== 'rows') throw new Error('a kine store is made of rows');
-  await loadCopy(app.connection, schema, await whileDatabaseHasRoom(app, content), content.revision);
+  await loadCopy(app.connection, schema, { content: await whileDatabaseHasRoom(app, content), revision: content.revision, signal });
 }
 
 interface Rows {

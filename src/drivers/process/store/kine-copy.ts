@@ -101,23 +101,51 @@ export const newestRevision = async (connection: Connection, schema: string): Pr
   }
 };
 
+/** As the promise, or throws once the signal is aborted. */
+async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise: first, resolve, reject } = Promise.withResolvers<T>();
+  const abort = () => reject(signal.reason);
+  signal.addEventListener('abort', abort, { once: true });
+  if (signal.aborted) abort();
+  promise.then(resolve, reject);
+  return first.finally(() => signal.removeEventListener('abort', abort));
+}
+
+/** Passes the content on, and ends once the signal is aborted, also while a storage stands still. `pipeline` would wait for it. */
+async function* whileWanted(content: AsyncIterable<Uint8Array>, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  const chunks = content[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const next = await unlessAborted(chunks.next(), signal);
+      if (next.done) return;
+      yield next.value;
+    }
+  } finally {
+    void chunks.return?.().catch(() => {}); // it closes what it reads once that goes on
+  }
+}
+
+export interface Loaded {
+  content: AsyncIterable<Uint8Array>;
+  revision: number;
+  signal: AbortSignal;
+}
+
 /**
  * Makes a schema of a copy, whole or not at all: one transaction. New revisions follow `revision`, and everything before it counts as compacted:
  * a watch from there gets 410, and its client lists again. Returns the number of objects.
  */
-export async function loadCopy(
-  connection: Connection,
-  schema: string,
-  content: AsyncIterable<Uint8Array>,
-  revision: number,
-): Promise<number> {
+export async function loadCopy(connection: Connection, schema: string, { content, revision, signal }: Loaded): Promise<number> {
   const client = await connect(connection);
+  const end = () => client.end().catch(() => {});
   const table = `${quoted(schema).strings[0]}.kine`;
+  signal.addEventListener('abort', end, { once: true });
   try {
+    signal.throwIfAborted();
     await client.query(begin(''));
     await client.query(kineSchemas.make(schema));
     await client.query(`alter table ${table} alter column deleted set default 0`);
-    await pipeline(content, client.query(copyFrom(`copy ${table} (${columns}) from stdin`)));
+    await pipeline(whileWanted(content, signal), client.query(copyFrom(`copy ${table} (${columns}) from stdin`)));
     await client.query(`alter table ${table} alter column deleted drop default`);
     const { rows } = await client.query<{ objects: number; newest: number }>(
       `select count(*) filter (where starts_with(name, '/registry/')) as objects, coalesce(max(id), 0) as newest from ${table}`,
@@ -134,7 +162,11 @@ export async function loadCopy(
     await client.query(`analyze ${table}`); // kine asks before autovacuum comes by
     await client.query('commit');
     return objects;
+  } catch (error) {
+    signal.throwIfAborted(); // the statement says that its connection was ended
+    throw error;
   } finally {
-    await client.end().catch(() => {});
+    signal.removeEventListener('abort', end);
+    await end();
   }
 }
