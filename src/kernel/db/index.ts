@@ -19,7 +19,16 @@
  * rows.ts types the rows. hosts.ts reads URLs with several servers. read-only.ts and outbound-check.ts find mistakes in tests.
  */
 export type { Connection } from './connections.ts';
-export { DatabaseBusy, DatabaseFull, DatabaseSlow, DatabaseUnavailable, isAboutData, isUnavailable, isUniqueViolation } from './errors.ts';
+export {
+  asUnavailable,
+  DatabaseBusy,
+  DatabaseFull,
+  DatabaseSlow,
+  DatabaseUnavailable,
+  isAboutData,
+  isUnavailable,
+  isUniqueViolation,
+} from './errors.ts';
 export { displayHost, eachHost } from './hosts.ts';
 export { assertNoOutbound } from './outbound-check.ts';
 export { type Db, type DbOptions, openDb } from './pool.ts';

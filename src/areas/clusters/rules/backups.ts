@@ -41,7 +41,7 @@ export interface BackupState {
   failure: string | null;
   /** Of the newest one that was checked, if it could not be restored. */
   checkFailure: string | null;
-  /** Of the newest one whose check was tried, if there was no room for it. */
+  /** Of the newest one whose check was tried, if it was postponed. */
   checkPostponed: string | null;
 }
 

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import pg from 'pg';
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
-import { type Connection, types } from '../../../kernel/db/index.ts';
+import { asUnavailable, type Connection, types } from '../../../kernel/db/index.ts';
 import { guarded } from '../../../kernel/faults/guarded.ts';
 import { kineSchemas, quoted } from './kine.ts';
 
@@ -164,7 +164,7 @@ export async function loadCopy(connection: Connection, schema: string, { content
     return objects;
   } catch (error) {
     signal.throwIfAborted(); // the statement says that its connection was ended
-    throw error;
+    throw asUnavailable(error) ?? error;
   } finally {
     signal.removeEventListener('abort', end);
     await end();

@@ -1,6 +1,5 @@
 import { ClusterError } from '../../../../drivers/cluster-error.ts';
 import { drivers } from '../../../../drivers/index.ts';
-import { NoRoom } from '../../../../kernel/data/disk-room.ts';
 import { hint } from '../../../../kernel/jobs/index.ts';
 import { checkSecondsOf, keptBackups } from '../../rules/backups.ts';
 import * as store from '../../store/backups.ts';
@@ -9,7 +8,7 @@ import { findPki } from '../pki.ts';
 import { planeOptionsOf } from '../plane-options.ts';
 import type { RunningCluster, ShardServices } from '../shard/run-cluster.ts';
 import { maxCopyBytes, readBackup } from './content.ts';
-import { sentenceOfFailure } from './failure.ts';
+import { isPassing, sentenceOfFailure } from './failure.ts';
 import { tellOwners } from './tell.ts';
 
 /** What an interrupted check leaves is removed after this time. */
@@ -20,7 +19,7 @@ type CheckServices = Pick<ShardServices, 'app' | 'binaries' | 'unread'>;
 
 /**
  * Restores a backup into a control plane of its own, and compares what that lists with what the backup has. Notes the outcome, and tells a failure.
- * Where the disk has no room for it, it is tried again later.
+ * Where the disk has no room for it, or the storage or the database is away, it is tried again later.
  */
 export async function checkBackup(
   services: CheckServices,
@@ -42,7 +41,7 @@ export async function checkBackup(
     hint(tx, org, 'clusters.cluster');
     if ('postponed' in outcome) {
       const isNews = await store.postponeCheck(tx, id, outcome.postponed);
-      if (isNews) app.log.warn({ cluster, backup: id, why: outcome.postponed }, 'a backup of a cluster is not checked for want of room');
+      if (isNews) app.log.warn({ cluster, backup: id, why: outcome.postponed }, 'a backup of a cluster is not checked yet');
       return;
     }
     const { failure } = outcome;
@@ -69,7 +68,7 @@ async function outcomeOfCheck(
     if (listed !== expected) throw new ClusterError(`its control plane lists ${listed} of ${expected} objects`);
     return { failure: undefined };
   } catch (error) {
-    if (error instanceof NoRoom) return { postponed: error.message };
+    if (isPassing(error)) return { postponed: sentenceOfFailure(error) };
     if (!stopped.aborted)
       app.log.warn(
         { err: error, cluster: backup.cluster_id, backup: backup.id },

@@ -12,7 +12,7 @@
  * - Tasks (remove.ts) remove objects of backups that are given up, and objects without a row.
  *
  * Flow of a backup: row `making` → sealed object (content.ts) → row `complete`; above seven the oldest become `removing`, and go with their objects.
- * A check that finds too little room on the disk is postponed (`check_postponed`).
+ * A check that finds too little room on the disk, or no storage or database, is postponed (`check_postponed`).
  *
  * Flow of a restore: row `wanted`, phase updating → `loading`: the new store is filled, the old one serves → programs on it are ready → `switched`,
  * the last moment with a way back → requests go to it → phase ready, `done`; the driver removes the old store.
