@@ -4,6 +4,7 @@ import pg from 'pg';
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 import { asUnavailable, type Connection, types } from '../../../kernel/db/index.ts';
 import { guarded } from '../../../kernel/faults/guarded.ts';
+import { unlessAborted } from '../../../kernel/guard/index.ts';
 import { kineSchemas, quoted } from './kine.ts';
 
 // A copy of the objects in a kine schema at one moment, and a schema made of such a copy. Only the newest revision of each object is in it: what
@@ -101,22 +102,12 @@ export const newestRevision = async (connection: Connection, schema: string): Pr
   }
 };
 
-/** As the promise, or throws once the signal is aborted. */
-async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise: first, resolve, reject } = Promise.withResolvers<T>();
-  const abort = () => reject(signal.reason);
-  signal.addEventListener('abort', abort, { once: true });
-  if (signal.aborted) abort();
-  promise.then(resolve, reject);
-  return first.finally(() => signal.removeEventListener('abort', abort));
-}
-
 /** Passes the content on, and ends once the signal is aborted, also while a storage stands still. `pipeline` would wait for it. */
 async function* whileWanted(content: AsyncIterable<Uint8Array>, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   const chunks = content[Symbol.asyncIterator]();
   try {
     for (;;) {
-      const next = await unlessAborted(chunks.next(), signal);
+      const next = await unlessAborted(signal, () => chunks.next());
       if (next.done) return;
       yield next.value;
     }
