@@ -54,7 +54,7 @@ test('an authority that lies is not believed, and the certificate that is there 
     const before = await authorityBecomes(qd.app, () => true);
     authority.manner.lie = lie;
     await askForOrder(qd.app, publicHost);
-    const row = lie === 'elsewhere' ? await becomes(qd.app, publicHost, ({ failures }) => failures === 1) : undefined;
+    const row = lie === 'elsewhere' ? await becomes(qd.app, publicHost, ({ failures }) => failures >= 1) : undefined;
     const told = row?.last_error ?? (await authorityBecomes(qd.app, ({ failures }) => failures > before.failures)).last_error!;
     assert.match(told, sentence);
     await qd.clock.advance('2h');

@@ -131,12 +131,13 @@ test('hostile requests are refused and break nothing', async (t) => {
     { numRuns: 150, endOnFailure: true },
   );
   // An anonymous client's selector is not parsed; other clients are told the limits.
-  const spaces = encodeURIComponent(`a=${' '.repeat(4_000)}=`);
+  const spaces = encodeURIComponent(`a=${' '.repeat(2_000)}=`);
   assert.equal((await as()('GET', `/api/v1/nodes?fieldSelector=${spaces}`)).status, 403);
   assert.equal((await call('GET', `/api/v1/nodes?fieldSelector=${spaces}`)).status, 400);
-  assert.equal((await call('GET', `/api/v1/nodes?labelSelector=${','.repeat(8_190)}`)).status, 400);
-  assert.equal((await call('GET', `/version${'/'.repeat(12_000)}`)).status, 200);
-  assert.equal((await call('GET', `/version${'/'.repeat(12_000)}x`)).status, 404);
+  assert.equal((await call('GET', `/api/v1/nodes?labelSelector=${','.repeat(8_100)}`)).status, 400);
+  assert.equal((await call('GET', `/version${'/'.repeat(8_000)}`)).status, 200);
+  assert.equal((await call('GET', `/version${'/'.repeat(8_000)}x`)).status, 404);
+  for (const each of [as(), call]) assert.equal((await each('GET', `/api/v1/nodes?${'a&'.repeat(4_096)}`)).status, 414);
   const deep = `${'{"a":'.repeat(5_000)}1${'}'.repeat(5_000)}`;
   assert.equal((await call('POST', kinds[0]![0], deep)).status, 400);
   assert.equal(
