@@ -44,7 +44,6 @@ const settings = {
   full_page_writes: 'off',
   autovacuum: 'off',
   max_connections: '300',
-  max_locks_per_transaction: '256',
 };
 
 export async function startTestServer(): Promise<TestServer> {
