@@ -38,13 +38,7 @@ async function roomyDir(): Promise<string> {
 }
 
 /** Nothing here survives the run, so it need not reach the disk; and no database lives long enough to be worth a look at its tables. */
-const settings = {
-  fsync: 'off',
-  synchronous_commit: 'off',
-  full_page_writes: 'off',
-  autovacuum: 'off',
-  max_connections: '300',
-};
+const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', autovacuum: 'off', max_connections: '300' };
 
 export async function startTestServer(): Promise<TestServer> {
   const dataDir = await mkdtemp(join(await roomyDir(), 'qdt-'));
