@@ -99,7 +99,7 @@ function hasUsages({ usages }: CertificateRequest, own: string): boolean {
 }
 
 /** Names that no node may serve under, whatever addresses it reports: loopback, link-local, multicast, wildcards and the like. */
-const shared = /^(\*|::ffff:|localhost|127\.|0\.|169\.254\.|22[4-9]\.|23\d\.|::1?$|fe[89ab]|ff)/i;
+const shared = /^(\*|::ffff:|localhost|127\.|0\.|169\.254\.|22[4-9]\.|23\d\.|::1?$|fe[89ab][0-9a-f]:|ff[0-9a-f]{2}:)/i;
 
 /** Names of Services, and addresses in their range (10.96.0.0/12), which no node has. */
 const ofServices = /(^|\.)svc(\.cluster\.local)?\.?$|^10\.(9[6-9]|10\d|11[01])\./i;

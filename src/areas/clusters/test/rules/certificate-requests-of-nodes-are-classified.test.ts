@@ -65,7 +65,8 @@ test('a serving certificate names only the node’s own addresses, and none that
     '::1',
     'localhost',
   ]);
-  for (const wide of ['*.example.com', '::ffff:10.96.0.1']) assert.deepEqual(namesNotOwned([wide], [wide]), [wide]);
+  for (const plain of ['ffm-1', 'february', 'fd00::1']) assert.deepEqual(namesNotOwned([plain], [plain]), []);
+  for (const wide of ['*.example.com', '::ffff:10.96.0.1', 'fe80::1', 'FF02::1']) assert.deepEqual(namesNotOwned([wide], [wide]), [wide]);
 });
 
 test('no serving certificate names what clients look for the API under', () => {
